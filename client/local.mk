@@ -76,6 +76,7 @@ libocclient_la_SOURCES = \
 	client/state/comeback.h client/state/comeback.c \
 	client/state/peer_address.h client/state/peer_address.c \
 	client/state/loss.h client/state/loss.c \
+	client/state/promise.h client/state/promise.c \
 	client/state/readiness.h client/state/readiness.c \
 	client/state/record.h client/state/record.c \
 	client/state/setup_state.h client/state/setup_state.c \

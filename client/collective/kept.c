@@ -21,25 +21,6 @@ static oc_kept_t **kept_list_of(const oc_allreduce_t *allreduce)
     return &allreduce->base.group->servers->kept[allreduce->args.blocking ? 0 : 1];
 }
 
-static void kept_promise(oc_group_t *group, uint64_t bytes)
-{
-    group->client->kept_promised += bytes - group->servers->kept_most;
-    group->servers->kept_most = bytes;
-}
-
-uint64_t oc_kept_offer(oc_group_t *group)
-{
-    uint64_t part = (OC_KEPT_TOTAL - group->client->kept_promised) / 8;
-
-    kept_promise(group, part < OC_KEPT_BYTES ? part : OC_KEPT_BYTES);
-    return group->servers->kept_most;
-}
-
-void oc_kept_agree(oc_group_t *group, uint64_t bytes)
-{
-    kept_promise(group, bytes);
-}
-
 bool oc_kept_add(const oc_allreduce_t *allreduce, const void *result)
 {
     oc_group_t *group = allreduce->base.group;
@@ -111,5 +92,4 @@ const oc_kept_t *oc_kept_find(const oc_group_t *group, uint64_t number)
 void oc_kept_free(oc_group_t *group)
 {
     oc_kept_drop_before(group, UINT64_MAX);
-    kept_promise(group, 0);
 }

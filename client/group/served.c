@@ -15,6 +15,7 @@
 #include "client/servers/resort.h"
 #include "client/state/collapse.h"
 #include "client/state/loss.h"
+#include "client/state/promise.h"
 
 /* Flat, until it is known which ranks share hosts. */
 static oc_status_t served_open(oc_group_t *group)
@@ -88,6 +89,7 @@ static void served_leave(oc_group_t *group)
 static void served_close(oc_group_t *group)
 {
     oc_kept_free(group);
+    oc_promise_end(group);
     oc_resort_forget(group);
     free(group->servers);
     group->servers = NULL;

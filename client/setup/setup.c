@@ -8,7 +8,6 @@
 #include <utlist.h>
 
 #include "base/log.h"
-#include "client/collective/kept.h"
 #include "client/group/cast_group.h"
 #include "client/group/group.h"
 #include "client/group/place.h"
@@ -20,6 +19,7 @@
 #include "client/setup/joining.h"
 #include "client/state/collapse.h"
 #include "client/state/loss.h"
+#include "client/state/promise.h"
 #include "client/state/setup_state.h"
 #include "protocol/tag.h"
 
@@ -179,7 +179,7 @@ static void vote_on_servers(oc_group_t *group)
 
     vote[OC_WORD_SERVERS] = mark;
     vote[OC_WORD_SERVERS_NEGATED] = -mark;
-    vote[OC_WORD_KEPT] = (int64_t) oc_kept_offer(group);
+    vote[OC_WORD_KEPT] = (int64_t) oc_promise_offer(group);
 }
 
 static void vote(oc_group_t *group)
@@ -457,7 +457,7 @@ static void vote_done(oc_group_t *group)
         group->servers->chunk_bytes = (size_t) (outcome - OC_VOTE_CHUNK(0));
     }
     if (oc_group_is_renewable(group)) {
-        oc_kept_agree(group, (uint64_t) setup->outcome[OC_WORD_KEPT]);
+        oc_promise_agree(group, (uint64_t) setup->outcome[OC_WORD_KEPT]);
     }
     snprintf(reason, sizeof(reason), "%s", setup->reason);
     setup_end(group);

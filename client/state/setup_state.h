@@ -41,7 +41,7 @@ enum {
     OC_WORD_VOTE,              /* one of these here */
     OC_WORD_SERVERS,           /* which starts of the servers this rank has joined, 63 bits of a hash … */
     OC_WORD_SERVERS_NEGATED,   /* … so that the outcome shows whether all ranks have joined the same */
-    OC_WORD_KEPT,              /* bytes that this rank can keep for the group: see collective/kept.h */
+    OC_WORD_KEPT,              /* bytes that this rank can keep for the group: see promise.h */
 };
 
 _Static_assert(OC_WORD_KEPT + 1 == OC_VOTE_WORDS, "what a vote consists of");

@@ -200,7 +200,7 @@ typedef struct {
     bool parts;                    /* its ranks leave it together, as it can go on without a server; set before LIVE */
     uint8_t token;                 /* what they reduce then */
     oc_renewal_t *renewal;         /* after the loss of a server, until it can go on; else NULL */
-    uint64_t kept_most;            /* bytes: see collective/kept.h; the same on all ranks once LIVE */
+    uint64_t kept_most;            /* bytes: see promise.h; the same on all ranks once LIVE */
     oc_kept_t *kept[2];            /* results of small ones that another rank may lack: blocking ones, others */
     oc_link_t *links;
     unsigned num_links;

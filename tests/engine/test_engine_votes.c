@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "client/collective/kept.h"
+#include "client/state/promise.h"
 #include "client/state/setup_state.h"
 #include "tests/engine/harness.h"
 

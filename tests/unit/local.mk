@@ -24,10 +24,10 @@ tests_unit_test_lost_SOURCES = tests/unit/test_lost.c
 tests_unit_test_lost_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_lost_LDADD = libocprotocol.la libocbase.la $(CMOCKA_LIBS)
 
-check_PROGRAMS += tests/unit/test_kept
-tests_unit_test_kept_SOURCES = tests/unit/test_kept.c
-tests_unit_test_kept_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
-tests_unit_test_kept_LDADD = libocclient.la $(CMOCKA_LIBS)
+check_PROGRAMS += tests/unit/test_promise
+tests_unit_test_promise_SOURCES = tests/unit/test_promise.c
+tests_unit_test_promise_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_promise_LDADD = libocclient.la $(CMOCKA_LIBS)
 
 check_PROGRAMS += tests/unit/test_comeback
 tests_unit_test_comeback_SOURCES = tests/unit/test_comeback.c

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "client/collective/kept.h"
+#include "client/state/promise.h"
 
 #define GROUPS 96u   /* within which each gets something */
 #define FULL   56u   /* so many get as much as one can have */
@@ -20,7 +20,7 @@ static void promise_to_all(void)
 {
     for (unsigned i = 0; i < GROUPS; i++) {
         groups[i] = (oc_group_t) {.client = &client, .servers = &servers[i]};
-        assert_true(oc_kept_offer(&groups[i]) == servers[i].kept_most);
+        assert_true(oc_promise_offer(&groups[i]) == servers[i].kept_most);
     }
 }
 
@@ -50,11 +50,11 @@ static void test_promises(void **state)
 static void test_given_back(void **state)
 {
     (void) state;
-    oc_kept_agree(&groups[0], 100);
+    oc_promise_agree(&groups[0], 100);
     assert_int_equal(servers[0].kept_most, 100);
     assert_true(sum_of_promises() == client.kept_promised);
     for (unsigned i = 0; i < GROUPS; i++) {
-        oc_kept_free(&groups[i]);
+        oc_promise_end(&groups[i]);
     }
     assert_int_equal(client.kept_promised, 0);
     promise_to_all();
