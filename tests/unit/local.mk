@@ -29,6 +29,11 @@ tests_unit_test_promise_SOURCES = tests/unit/test_promise.c
 tests_unit_test_promise_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_promise_LDADD = libocclient.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_pulse
+tests_unit_test_pulse_SOURCES = tests/unit/test_pulse.c
+tests_unit_test_pulse_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_pulse_LDADD = libocclient.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_comeback
 tests_unit_test_comeback_SOURCES = tests/unit/test_comeback.c
 tests_unit_test_comeback_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
