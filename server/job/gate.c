@@ -137,6 +137,29 @@ static void refuse_garbage(oc_stranger_t *stranger, oc_status_t status)
     stranger_refuse(stranger, status, reason);
 }
 
+/* Behind the message of this length come BYE, and maybe LOST before it: it was quicker to go in order than this server to look. */
+static bool has_gone(oc_stream_t *stream, size_t used)
+{
+    oc_control_t message = {.type = OC_CONTROL_LOST};
+    oc_status_t status = OC_OK;
+
+    while (OC_OK == status && OC_CONTROL_LOST == message.type) {
+        oc_stream_drop(stream, used);
+        status = oc_stream_next(stream, &message, &used);
+    }
+    return OC_OK == status && OC_CONTROL_BYE == message.type && stream->in_used == used;
+}
+
+/* Nothing may follow HELLO before WELCOME has come. */
+static void turn_away(oc_stranger_t *stranger, size_t used)
+{
+    if (has_gone(&stranger->stream, used)) {
+        oc_fd_close(stranger_release(stranger));
+    } else {
+        stranger_refuse(stranger, OC_ERR_INVALID, "it sent more than a HELLO");
+    }
+}
+
 static void judge_hello(oc_stranger_t *stranger, const oc_hello_t *hello, size_t used)
 {
     oc_gate_t *gate = stranger->gate;
@@ -150,7 +173,7 @@ static void judge_hello(oc_stranger_t *stranger, const oc_hello_t *hello, size_t
                  hello->version_max, OC_PROTOCOL_VERSION_MIN, OC_PROTOCOL_VERSION_MAX);
         stranger_refuse(stranger, OC_ERR_VERSION, reason);
     } else if (stream->in_used > used) {
-        stranger_refuse(stranger, OC_ERR_INVALID, "it sent more than a HELLO");
+        turn_away(stranger, used);
     } else {
         /* whoever admits it watches the same socket */
         oc_loop_remove(gate->loop, &stranger->watch);

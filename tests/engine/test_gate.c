@@ -295,6 +295,31 @@ static void test_more_than_hello(void **state)
     expect_service();
 }
 
+/* Who goes again before the server has looked is nobody to complain of. */
+static void test_gone_at_once(void **state)
+{
+    oc_control_t messages[] = {hello(2, 2), {.type = OC_CONTROL_LOST}, {.type = OC_CONTROL_BYE}};
+    static uint8_t all[sizeof(bytes)];
+    struct pollfd event = {.events = POLLIN};
+    size_t length = 0;
+
+    (void) state;
+    assert_true(oc_lost_add(&messages[1].loss.servers, 1));
+    for (unsigned i = 0; i < 3; i++) {
+        size_t added = encode(&messages[i]);
+
+        memcpy(all + length, bytes, added);
+        length += added;
+    }
+    event.fd = stranger();
+    say(event.fd, all, length);
+    assert_int_equal(poll(&event, 1, 3000), 1);
+    assert_int_equal(recv(event.fd, bytes, sizeof(bytes), 0), 0);
+    close(event.fd);
+    assert_false(server_said(&server, "more than a HELLO", 300));
+    expect_service();
+}
+
 static void test_half_messages(void **state)
 {
     oc_control_t message = hello(3, 3);
@@ -572,6 +597,7 @@ int main(int argc, char **argv)
         AT_SERVER(test_query),
         AT_SERVER(test_oversize),
         AT_SERVER(test_more_than_hello),
+        AT_SERVER(test_gone_at_once),
         AT_SERVER(test_half_messages),
         AT_SERVER(test_rubbish_address),
         AT_SERVER(test_many_hosts),
