@@ -12,7 +12,7 @@
 #include "base/wire.h"
 
 #define MAGIC   0x52434d4fu
-#define VERSION 10
+#define VERSION 11
 
 #define ORIGIN_BYTES sizeof(((oc_origin_t *) 0)->address)
 
