@@ -137,17 +137,13 @@ static void refuse_garbage(oc_stranger_t *stranger, oc_status_t status)
     stranger_refuse(stranger, status, reason);
 }
 
-/* Behind the message of this length come BYE, and maybe LOST before it: it was quicker to go in order than this server to look. */
+/* Behind the message of this length comes BYE: it was quicker to go in order than this server to look. */
 static bool has_gone(oc_stream_t *stream, size_t used)
 {
-    oc_control_t message = {.type = OC_CONTROL_LOST};
-    oc_status_t status = OC_OK;
+    oc_control_t message;
 
-    while (OC_OK == status && OC_CONTROL_LOST == message.type) {
-        oc_stream_drop(stream, used);
-        status = oc_stream_next(stream, &message, &used);
-    }
-    return OC_OK == status && OC_CONTROL_BYE == message.type && stream->in_used == used;
+    oc_stream_drop(stream, used);
+    return OC_OK == oc_stream_next(stream, &message, &used) && OC_CONTROL_BYE == message.type && stream->in_used == used;
 }
 
 /* Nothing may follow HELLO before WELCOME has come. */

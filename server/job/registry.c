@@ -339,7 +339,7 @@ static void leave_early(oc_registered_member_t *member)
     oc_job_server_t *job = member->session->job;
 
     take_out(member);
-    refuse_others(group, OC_ERR_UNREACHABLE, "a rank has left it after the loss of a server, before all had come back");
+    refuse_others(group, OC_ERR_UNREACHABLE, "a rank has left it after the loss of a server, before it was known what became of its collectives");
     if (registry_is_complete(group) && registry_is_left(group)) {
         registry_group_free(job, group);
     }
