@@ -11,6 +11,7 @@
 #include "client/collective/small.h"
 #include "client/group/group.h"
 #include "client/recovery/renewal.h"
+#include "client/recovery/settling.h"
 #include "client/servers/membership.h"
 #include "reduction/reduction.h"
 
@@ -135,7 +136,8 @@ static void part_alone_now(oc_group_t *group)
     DL_FOREACH (group->running, running) {
         oc_allreduce_t *allreduce = oc_allreduce_of(running);
 
-        if (NULL != allreduce->state && NULL == running->inner) {
+        /* the Barrier, and a round of a settlement, in which the others are not any more */
+        if (NULL != allreduce->state && oc_settling_is_small(allreduce)) {
             oc_small_cancel(allreduce);
         }
     }

@@ -33,6 +33,9 @@ static void served_release(oc_group_t *group)
 {
     oc_group_servers_t *servers = group->servers;
 
+    if (NULL == servers) {
+        return; /* out of memory when the set-up began again */
+    }
     oc_renewal_drop(group);
     for (unsigned i = 0; i < servers->num_links; i++) {
         oc_connection_t *connection = servers->links[i].connection;
@@ -53,7 +56,7 @@ static void served_withdraw(oc_group_t *group)
     oc_control_t message = {.type = OC_CONTROL_LEAVE};
     const oc_group_servers_t *servers = group->servers;
 
-    for (unsigned i = 0; i < servers->num_links; i++) {
+    for (unsigned i = 0; NULL != servers && i < servers->num_links; i++) {
         const oc_link_t *link = &servers->links[i];
 
         for (unsigned t = 0; NULL != link->teams && t < servers->teams.own; t++) {
@@ -83,6 +86,7 @@ static void served_leave(oc_group_t *group)
 {
     served_withdraw(group);
     give_handle(group);
+    oc_promise_end(group);
     oc_place_flat(group);
 }
 

@@ -300,12 +300,12 @@ static void on_notice(oc_connection_t *connection, const oc_control_t *message)
     }
 }
 
-/* Nobody of this process counts on a server that was only looked at: that it goes is no news to others. */
+/* Nobody of this process counts on a server that was only looked at: that it goes is no news to others, unless it is part of the epoch. */
 static bool is_own_end_alone(const oc_connection_t *connection, const oc_lost_t *servers)
 {
     oc_lost_t known = connection->client->lost;
 
-    return is_dispensable(connection) && oc_lost_add(&known, connection->incarnation) && oc_lost_covers(&known, servers);
+    return is_dispensable(connection) && !oc_lost_has_returned(&known, connection->incarnation) && oc_lost_add(&known, connection->incarnation) && oc_lost_covers(&known, servers);
 }
 
 /* Of another server, or that it goes itself. */

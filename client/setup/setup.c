@@ -404,7 +404,8 @@ static void report_missed(const oc_group_t *group)
 static void set_up_again(oc_group_t *group)
 {
     if (group->setup->attempts + 1 == OC_SETUP_ATTEMPTS) {
-        setup_decline(group, "servers were lost, or came back, during each attempt to set it up");
+        setup_decline(group, "servers were lost, or came back, during each attempt to set it up, or a name in "
+                             "coll_optcast_servers leads ranks to different servers");
         return;
     }
     oc_debug("\"%s\" is set up again: %s", group->name,

@@ -9,8 +9,9 @@
 #include "client/state/types.h"
 
 /*
- * Of a group, and of all groups of a process together. A group for which less is left gets an eighth of it, so there is always
- * something. 0 would be right, too: then a collective that begins waits until those before have ended.
+ * Of a group at most, and of all groups of a process together. A group gets no more than an eighth of what is left: the first 57
+ * get all that they can have, and there is something for about 160. Those that come then have 0: nothing begins as long as a small
+ * nonblocking one is not over.
  */
 #define OC_KEPT_BYTES (256u << 10)
 #define OC_KEPT_TOTAL (16u << 20)
