@@ -18,7 +18,9 @@ static oc_group_t groups[GROUPS];
 
 static void promise_to_all(void)
 {
+    client.kept_promised = 0;
     for (unsigned i = 0; i < GROUPS; i++) {
+        servers[i].kept_most = 0;
         groups[i] = (oc_group_t) {.client = &client, .servers = &servers[i]};
         assert_true(oc_promise_offer(&groups[i]) == servers[i].kept_most);
     }
@@ -50,6 +52,7 @@ static void test_promises(void **state)
 static void test_given_back(void **state)
 {
     (void) state;
+    promise_to_all();
     oc_promise_agree(&groups[0], 100);
     assert_int_equal(servers[0].kept_most, 100);
     assert_true(sum_of_promises() == client.kept_promised);
