@@ -63,6 +63,8 @@ const oc_counter_t oc_counter_table[] = {
      .help = "Bytes of vectors that were reduced again after the loss of a server"},
     {COUNTER("bytes_supplied", engine.bytes_supplied),
      .help = "Bytes of results that came from a rank that had them after the loss of a server"},
+    {COUNTER("recovery_time", engine.recovery_time),
+     .help = "Microseconds in which some communicator could not go on, as servers were lost or came back"},
     {COUNTER("helper_wakes", engine.helper_wakes),
      .help = "Times that the thread woke which moves collectives on while the program computes"},
     {COUNTER("failures", engine.failures), .help = "Offloaded operations that ended with an error"},

@@ -58,7 +58,8 @@ typedef struct {
     unsigned long long returns;         /* of servers that groups had lost, to these */
     unsigned long long recoveries;      /* losses of servers after which collectives went on … */
     unsigned long long bytes_repeated;  /* … and bytes of vectors that were reduced again then … */
-    unsigned long long bytes_supplied;  /* … or came from a rank that had them */
+    unsigned long long bytes_supplied;  /* … or came from a rank that had them … */
+    unsigned long long recovery_time;   /* … and us from then until all groups went on, also after returns */
     unsigned long long helper_wakes;        /* of the thread that moves collectives on */
     oc_cast_counters_t cast;                /* fragments and repairs */
 } oc_counters_t;

@@ -76,7 +76,9 @@ bool oc_renewal_begin(oc_group_t *group)
         if (NULL == servers->renewal) {
             return false;
         }
-        client->renewals++;
+        if (0 == client->renewals++) {
+            client->unsettled = oc_clock_ns();
+        }
         atomic_fetch_add(&client->pending, 1);
     }
     renewal_clear(servers->renewal);
@@ -90,6 +92,7 @@ bool oc_renewal_begin(oc_group_t *group)
 void oc_renewal_drop(oc_group_t *group)
 {
     oc_renewal_t *renewal = NULL != group->servers ? group->servers->renewal : NULL;
+    oc_client_t *client = group->client;
 
     if (NULL == renewal) {
         return;
@@ -97,8 +100,10 @@ void oc_renewal_drop(oc_group_t *group)
     group->servers->renewal = NULL;
     renewal_clear(renewal);
     free(renewal);
-    group->client->renewals--;
-    atomic_fetch_sub(&group->client->pending, 1);
+    if (0 == --client->renewals) {
+        client->config.counters->recovery_time += (oc_clock_ns() - client->unsettled) / 1000;
+    }
+    atomic_fetch_sub(&client->pending, 1);
 }
 
 /*

@@ -400,7 +400,8 @@ struct oc_client {
     uint64_t returning;        /* when it is time to look for servers that are back */
     oc_comeback_t comebacks[OC_PRESENCE_SERVERS]; /* by their numbers in the list */
     bool had_devices;          /* a collective of memory of a device has begun */
-    unsigned renewals;         /* groups that are not settled since then */
+    unsigned renewals;         /* groups that are not settled since then … */
+    uint64_t unsettled;        /* … and since when there have been any, by oc_clock_ns */
     unsigned inner;            /* the engine's own collectives that run */
     unsigned parting;          /* groups that their callers have done with, and that are not over */
     oc_timeline_t *timeline;   /* NULL: none is wanted */

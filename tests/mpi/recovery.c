@@ -291,6 +291,16 @@ static void begin_all(const options_t *options, int *number)
     tell("begins");
 }
 
+/* Recoveries take time, and nothing else does what they do; so much at most. */
+static void check_time_lost(double seconds)
+{
+    unsigned long long changes = pvar_read("recoveries") + pvar_read("returns"), us = pvar_read("recovery_time");
+
+    if ((0 == changes) != (0 == us) || us > 1e6 * seconds) {
+        wrong("%llu recoveries and returns are said to have taken %llu us of %.3f s", changes, us, seconds);
+    }
+}
+
 static void end_all(const options_t *options)
 {
     free_kept(options);
@@ -322,6 +332,7 @@ int main(int argc, char **argv)
     }
     if (MPI_SUCCESS == rc) {
         rc = later_ones(&o);
+        check_time_lost(wall_time() - begin);
     }
     if (MPI_SUCCESS != rc) {
         tell_error(rc, number);
