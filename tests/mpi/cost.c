@@ -143,6 +143,16 @@ static void set_up(bool offloads)
 }
 #endif
 
+/* Of data, from this rank to servers. */
+static void tell_messages(void)
+{
+    int rank;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    printf("rank %d: %llu messages\n", rank, pvar_read("messages_sent"));
+    fflush(stdout);
+}
+
 int main(int argc, char **argv)
 {
     int status, times = argc > 3 ? atoi(argv[2]) : 1, count = argc > 3 ? atoi(argv[3]) : 1;
@@ -164,6 +174,9 @@ int main(int argc, char **argv)
         once(kind, i, count);
     }
     counters_moved("cost", &before, expected);
+    if (0 != expected.allreduce_offloaded) {
+        tell_messages();
+    }
     pvars_end();
     status = conclude("cost");
     MPI_Finalize();

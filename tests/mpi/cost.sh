@@ -59,6 +59,24 @@ expect_cost() {
     [ "$count" -le "$most" ] || not_ok "$name: $count instructions a call, more than $most" "$tmp/counts"
 }
 
+# expect_recovery on|off MOST: what a small operation costs so that its result is there for others if a server is lost.
+# Sets messages to what was sent.
+expect_recovery() {
+    local name=recovery-$1 count
+
+    wrapper=(valgrind --tool=callgrind --vgdb=no "--callgrind-out-file=$tmp/$name.%q{$rank_variable}"
+        --toggle-collect=oc_kept_add)
+    expect_job "$name" 2 "$list" mode=always recovery="$1" heartbeat_timeout=60 progress=mpi cost iallreduce "$times" 1
+    wrapper=()
+    callgrind_annotate "$tmp/$name.0" >"$tmp/annotated" 2>&1 ||
+        not_ok "callgrind_annotate cannot read what callgrind wrote" "$tmp/annotated"
+    count=$(sed -n -E 's/^ *([0-9,]+) .*PROGRAM TOTALS.*/\1/p' "$tmp/annotated" | tr -d ,)
+    [ "${count:-0}" -ge "$times" ] || not_ok "$name: callgrind has not seen that something is kept" "$tmp/annotated"
+    count=$((count / times)) messages=$(sed -n 's/^rank 0: \([0-9]*\) messages$/\1/p' "$tmp/$name.log")
+    echo "$name: $count instructions an operation for what is kept, $messages messages for $times operations"
+    [ "$count" -le "$2" ] || not_ok "$name: $count instructions an operation, more than $2" "$tmp/annotated"
+}
+
 begin_mpi_test cost
 command -v valgrind >/dev/null || skip "there is no valgrind; install it"
 compile cost
@@ -79,5 +97,13 @@ else
         how=(mode=always "progress=$progress")
         expect_cost "issued-$progress" "$most_issued" iallreduce "" 1
     done
+    start_server
+    list=$server_address
+    start_server
+    list+=,$server_address
+    expect_recovery off 40
+    messages_before=$messages
+    expect_recovery on 250
+    [ "$messages" -eq "$messages_before" ] || not_ok "recovery: $messages messages, and without it $messages_before"
 fi
 echo "ok cost"
