@@ -314,12 +314,15 @@ static void take_answer(oc_group_t *group)
     }
 }
 
-/* The others may have lost other servers, and count on one that this rank has lost: nobody else would tell them of each other's. */
+/*
+ * The others may have lost other servers, and count on one that this rank has lost, or the other way round: nobody else would tell
+ * them of each other's.
+ */
 static void call_others(oc_group_t *group)
 {
     oc_renewal_t *renewal = group->servers->renewal;
 
-    if ((OC_RENEWAL_HOST == renewal->step || OC_RENEWAL_JOIN == renewal->step) && !renewal->called && renewal->quiet > timeout_of(group)) {
+    if (OC_RENEWAL_CONNECT != renewal->step && !renewal->called && renewal->quiet > timeout_of(group)) {
         renewal->called = true;
         oc_resort_call(group);
     }
@@ -402,5 +405,9 @@ void oc_renewal_progress(oc_group_t *group)
         come_back(group);
     } else if (renewal->answered) {
         take_answer(group);
+    } else if (NULL != group->node) {
+        /* if one of the host's ranks is in another epoch, which it could not tell the server, the rounds do not go on */
+        count_quiet(group);
+        call_others(group);
     }
 }
