@@ -62,7 +62,8 @@ static void served_withdraw(oc_group_t *group)
         for (unsigned t = 0; NULL != link->teams && t < servers->teams.own; t++) {
             message.leave = (oc_leave_t) {.group = oc_team_id(group, t),
                                           .rank = servers->teams.rank, .unsettled = NULL != servers->renewal};
-            if (link->teams[t].asked) {
+            /* a connection that was made anew since then knows nothing of that, and before WELCOME nothing may be said on it */
+            if (link->teams[t].asked && OC_UPLINK_READY == link->connection->uplink.state) {
                 oc_connection_send(link->connection, &message);
             }
         }
