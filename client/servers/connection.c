@@ -185,15 +185,15 @@ void oc_connection_send(oc_connection_t *connection, const oc_control_t *message
 
 /*
  * The server may be well: it must not take the end of the connection for the death of this process, and tell others.
- * Once it is lost it cannot become anything else.
+ * Once it is lost it cannot become anything else. One that was only looked at is left in order, too.
  */
 static void part(oc_connection_t *connection, oc_status_t status, const char *why)
 {
     char reason[OC_REASON_SIZE];
 
     snprintf(reason, sizeof(reason), "server %.200s %s", connection->name, why);
-    if (OC_UPLINK_READY == connection->uplink.state && !is_dispensable(connection)
-        && oc_loss_notice(connection, status, reason)) {
+    if (OC_UPLINK_READY == connection->uplink.state
+        && (is_dispensable(connection) || oc_loss_notice(connection, status, reason))) {
         say_farewell(connection);
     }
 }
