@@ -293,11 +293,26 @@ static bool poll_is_ready(void *arg)
     return poll_look(arg) > 0;
 }
 
+static bool is_closed(int fd)
+{
+    unsigned index = (unsigned) (fd - FIRST_SIMULATED);
+
+    return descriptor_is_simulated(fd) && index < num_numbers && numbers[index].closed;
+}
+
+/*
+ * Who is going to sleep has given the lock back, so that another thread may have closed one of them: then it does not sleep.
+ * Who only looks has the lock.
+ */
 int descriptors_poll(struct pollfd *fds, nfds_t count, uint64_t until)
 {
     poll_t polled = {.fds = fds, .count = count};
 
     for (nfds_t i = 0; i < count; i++) {
+        if (fds[i].fd >= 0 && until > world_now() && is_closed(fds[i].fd)) {
+            fds[i].revents = POLLNVAL;
+            return 1;
+        }
         if (fds[i].fd >= 0) {
             (void) descriptor_find(fds[i].fd);
         }
