@@ -305,7 +305,8 @@ static bool is_own_end_alone(const oc_connection_t *connection, const oc_lost_t 
 {
     oc_lost_t known = connection->client->lost;
 
-    return is_dispensable(connection) && !oc_lost_has_returned(&known, connection->incarnation) && oc_lost_add(&known, connection->incarnation) && oc_lost_covers(&known, servers);
+    return is_dispensable(connection) && !oc_lost_has_returned(&known, connection->incarnation)
+           && oc_lost_add(&known, connection->incarnation) && oc_lost_covers(&known, servers);
 }
 
 /* Of another server, or that it goes itself. */
