@@ -21,8 +21,6 @@
 
 /* How often a closing worker is progressed; the second half sleeps a millisecond each time. */
 #define SETTLE_ROUNDS 400
-/* Messages of so many bytes are never announced, unless the user wants that. */
-#define WHOLE 1024
 
 const char *oc_ucx_version(void)
 {
@@ -154,15 +152,14 @@ static void worker_settle(oc_worker_t *worker)
 }
 
 /*
- * Messages for receives that were canceled, as of a last Barrier for which nobody waits: UCX would warn the user of each. Only of
- * those that are here in whole, as the others need endpoints.
+ * Messages that nobody receives any more, as of a last Barrier or of an operation that failed: UCX would warn the user of each.
+ * Of those that are only announced UCX drops the announcement, as their endpoints are closed.
  */
 static void take_what_is_left(oc_worker_t *worker)
 {
     oc_unexpected_t message;
 
-    while (!worker->thresholds_given && oc_unexpected_look(worker, &message) && message.length <= WHOLE
-           && oc_unexpected_take(worker, message.tag, UINT64_MAX, &message)) {
+    while (oc_unexpected_take(worker, 0, 0, &message)) {
         oc_unexpected_drop(worker, &message);
     }
 }

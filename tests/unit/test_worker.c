@@ -477,6 +477,57 @@ static void test_close_with_pending(void **state)
     run_for(OC_MILLISECOND);
 }
 
+/* What UCX prints while that worker is closed; the caller frees it. */
+static char *words_of_close(oc_worker_t *worker)
+{
+    FILE *file = tmpfile();
+    int screen = dup(STDOUT_FILENO);
+    char *words = calloc(1, 4096);
+
+    assert_non_null(file);
+    fflush(stdout);
+    assert_int_equal(dup2(fileno(file), STDOUT_FILENO), STDOUT_FILENO);
+    oc_worker_close(worker);
+    fflush(stdout);
+    assert_int_equal(dup2(screen, STDOUT_FILENO), STDOUT_FILENO);
+    close(screen);
+    rewind(file);
+    (void) fread(words, 1, 4095, file);
+    fclose(file);
+    return words;
+}
+
+/* Messages that nobody receives: whole, in several segments, announced. UCX does not warn of them. */
+static void test_close_with_messages(void **state)
+{
+    static const size_t lengths[] = {64, 16384, LARGE, LARGE};
+    counted_t sent[4] = {{.calls = 0}};
+    uint8_t *from = pattern(LARGE, 1);
+    char *words;
+
+    (void) state;
+    for (unsigned i = 0; i < 4; i++) {
+        sent[i].transfer.done = on_done;
+        (i < 3 ? oc_send_eager : oc_send)(to_right, &sent[i].transfer, from, lengths[i], i);
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        while (!oc_worker_holds(right, i, ~0ull)) {
+            progress_both();
+        }
+    }
+    run_for(10 * OC_MILLISECOND);
+    words = words_of_close(right);
+    right = NULL;
+    assert_string_equal(words, "");
+    free(words);
+    oc_worker_close(left);
+    left = NULL;
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(sent[i].calls, 1);
+    }
+    free(from);
+}
+
 /* A callback may free its transfer, start the next and close what it likes. */
 typedef struct {
     oc_transfer_t transfer;
@@ -836,6 +887,7 @@ int main(void)
         ON_BOTH(test_cancel),
         ON_BOTH(test_fail),
         ON_BOTH(test_close_with_pending),
+        ON_BOTH(test_close_with_messages),
         ON_BOTH(test_callbacks_may_do_all),
         ON_BOTH(test_endpoint_close_with_sends),
         ON_BOTH(test_sleeping),
