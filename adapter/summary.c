@@ -11,7 +11,7 @@ static unsigned long long offloaded(const oc_counters_t *counters)
            + counters->allgather_offloaded + counters->bcast_offloaded;
 }
 
-void oc_summary_operations(const oc_adapter_counters_t *counters, char *text, size_t size)
+static void tell_operations(const oc_adapter_counters_t *counters, char *text, size_t size)
 {
     const oc_counters_t *engine = &counters->engine;
     const unsigned long long *reasons = counters->fallback_reasons;
@@ -26,11 +26,24 @@ void oc_summary_operations(const oc_adapter_counters_t *counters, char *text, si
              reasons[OC_FALLBACK_ORDER]);
 }
 
-void oc_summary_multicast(const oc_adapter_counters_t *counters, char *text, size_t size)
+static void tell_recoveries(const oc_adapter_counters_t *counters, char *text, size_t size)
+{
+    const oc_counters_t *engine = &counters->engine;
+
+    if (0 == engine->recoveries + engine->returns) {
+        return;
+    }
+    snprintf(text, size,
+             "%llu recoveries, %llu servers back, %llu us until all went on, %llu bytes reduced again, "
+             "%llu bytes supplied by ranks",
+             engine->recoveries, engine->returns, engine->recovery_time, engine->bytes_repeated,
+             engine->bytes_supplied);
+}
+
+static void tell_multicast(const oc_adapter_counters_t *counters, char *text, size_t size)
 {
     const oc_cast_counters_t *cast = &counters->engine.cast;
 
-    text[0] = '\0';
     if (0 == cast->fragments_sent + cast->fragments_received) {
         return;
     }
@@ -41,4 +54,16 @@ void oc_summary_multicast(const oc_adapter_counters_t *counters, char *text, siz
              cast->fragments_recovered, cast->fragments_duplicated, cast->fragments_late,
              cast->fragments_foreign + cast->datagrams_foreign,
              cast->datagrams_forged + cast->messages_forged);
+}
+
+bool oc_summary_line(const oc_adapter_counters_t *counters, unsigned *next, char *text, size_t size)
+{
+    static void (*const tellers[])(const oc_adapter_counters_t *counters, char *text, size_t size) = {
+        tell_operations, tell_recoveries, tell_multicast};
+
+    text[0] = '\0';
+    while ('\0' == text[0] && *next < sizeof(tellers) / sizeof(tellers[0])) {
+        tellers[(*next)++](counters, text, size);
+    }
+    return '\0' != text[0];
 }

@@ -3,13 +3,15 @@
 #ifndef OC_ADAPTER_SUMMARY_H
 #define OC_ADAPTER_SUMMARY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "adapter/counters.h"
 
-/* One sentence on operations. */
-void oc_summary_operations(const oc_adapter_counters_t *counters, char *text, size_t size);
-/* One on multicast; "" if there was none. */
-void oc_summary_multicast(const oc_adapter_counters_t *counters, char *text, size_t size);
+/*
+ * Of the sentences, *next and those behind it, the first that has something to say: on operations, which always is said, on the
+ * loss of servers, on multicast. False if there are no more. *next is 0 at first, and counted up.
+ */
+bool oc_summary_line(const oc_adapter_counters_t *counters, unsigned *next, char *text, size_t size);
 
 #endif

@@ -137,10 +137,7 @@ void oc_mpich_report_summary(void)
     if (NULL == st->client || 0 != st->rank) {
         return;
     }
-    oc_summary_operations(&st->counters, text, sizeof(text));
-    oc_info("rank 0: %s", text);
-    oc_summary_multicast(&st->counters, text, sizeof(text));
-    if ('\0' != text[0]) {
+    for (unsigned next = 0; oc_summary_line(&st->counters, &next, text, sizeof(text));) {
         oc_info("rank 0: %s", text);
     }
 }

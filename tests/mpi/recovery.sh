@@ -64,6 +64,8 @@ run_and_lose() {
     ! grep -q '^not ok' "$tmp/$name.log" || not_ok "$name: wrong results, or a kind of operation that was not offloaded" "$tmp/$name.log"
     [ "$(grep -c "^rank [0-3]: .* offloaded, $lost recoveries" "$tmp/$name.log")" -eq 4 ] ||
         not_ok "$name: not all ranks went on after $lost losses" "$tmp/$name.log"
+    has_line "$tmp/$name.log" "optcast: .*rank 0: $lost recoveries, .* us until all went on, [0-9]* bytes reduced again" ||
+        not_ok "$name: the summary tells of no recovery" "$tmp/$name.log"
     for pid in "${pids[@]}"; do
         end_process "$pid"
     done

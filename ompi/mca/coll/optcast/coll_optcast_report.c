@@ -226,10 +226,7 @@ void mca_coll_optcast_report_summary(void)
     if (NULL == st->client || 0 != OPAL_PROC_MY_NAME.vpid) {
         return;
     }
-    oc_summary_operations(&st->counters, text, sizeof(text));
-    OC_VERBOSE(1, "optcast: rank 0: %s", text);
-    oc_summary_multicast(&st->counters, text, sizeof(text));
-    if ('\0' != text[0]) {
+    for (unsigned next = 0; oc_summary_line(&st->counters, &next, text, sizeof(text));) {
         OC_VERBOSE(1, "optcast: rank 0: %s", text);
     }
 }
