@@ -6,7 +6,7 @@
 # Test: default 300 parts
 set -eu
 
-all_tests=(kill kill_data_process stop two freed host new back rolling last)
+all_tests=(kill kill_data_process stop two jobs freed host new back rolling last)
 if [ "${1:-}" = --list ]; then
     echo "${all_tests[*]}"
     exit 0
@@ -31,50 +31,83 @@ start_servers() {
     done
 }
 
-# run_and_lose NAME SIGNAL WHO DELAY VICTIM...: a job with so many servers as count says loses some of them, after DELAY seconds each.
-# More for it in settings and options, which are arrays; back: victims that start again a second later.
-settings=() options=() back=() seconds=6 count=3
-run_and_lose() {
-    local name=$1 signal=$2 who=$3 delay=$4 victim pid lost=0 status=0
-
-    shift 4
-    start_servers "$count"
-    start_job "$name" 4 "$list" heartbeat_timeout=2 recovery=on "${settings[@]}" recovery \
+# begin_job NAME: a job that uses the servers, is past its set-up; sets job_pid. More for it in settings and options, which are arrays.
+settings=() options=() seconds=6 count=3
+begin_job() {
+    start_job "$1" 4 "$list" heartbeat_timeout=2 recovery=on "${settings[@]}" recovery \
         "seconds=$seconds" "seed=$RANDOM" pause=0.02 "${options[@]}"
-    wait_until 20 has_line "$tmp/$name.log" 'rank 3: begins' || not_ok "$name: no job" "$tmp/$name.log"
+    wait_until 20 has_line "$tmp/$1.log" 'rank 3: begins' || not_ok "$1: no job" "$tmp/$1.log"
     # what begins before that has the bits of others
-    wait_until 20 has_line "$tmp/$name.log" "communicator .* $((2 * count)) aggregators on $count server" ||
-        not_ok "$name: nothing is offloaded" "$tmp/$name.log"
-    for victim in "$@"; do
-        sleep "$delay"
-        pid=${pids[victim]}
-        [ "$who" = supervisor ] || pid=$(children_of "$pid")
-        # shellcheck disable=SC2086 # a list
-        kill "-$signal" $pid
-        lost=$((lost + 1))
-    done
-    for victim in "${back[@]}"; do
-        sleep 1
-        start_server --aggregators 2 --listen "${addresses[victim]}"
-        pids+=("$server_pid")
-    done
-    wait_until 40 eval "! is_alive $job_pid" || not_ok "$name: the job hangs" "$tmp/$name.log"
-    wait "$job_pid" || status=$?
+    wait_until 20 has_line "$tmp/$1.log" "communicator .* $((2 * count)) aggregators on $count server" ||
+        not_ok "$1: nothing is offloaded" "$tmp/$1.log"
+}
+
+# end_job NAME PID LOST: it ends well, without that many servers.
+end_job() {
+    local name=$1 pid=$2 lost=$3 status=0
+
+    wait_until 40 eval "! is_alive $pid" || not_ok "$name: the job hangs" "$tmp/$name.log"
+    wait "$pid" || status=$?
     [ "$status" -eq 0 ] || not_ok "$name: the job ended with status $status" "$tmp/$name.log"
     ! grep -q '^not ok' "$tmp/$name.log" || not_ok "$name: wrong results, or a kind of operation that was not offloaded" "$tmp/$name.log"
     [ "$(grep -c "^rank [0-3]: .* offloaded, $lost recoveries" "$tmp/$name.log")" -eq 4 ] ||
         not_ok "$name: not all ranks went on after $lost losses" "$tmp/$name.log"
     has_line "$tmp/$name.log" "optcast: .*rank 0: $lost recoveries, .* us until all went on, [0-9]* bytes reduced again" ||
         not_ok "$name: the summary tells of no recovery" "$tmp/$name.log"
+}
+
+end_servers() {
+    local pid
+
     for pid in "${pids[@]}"; do
         end_process "$pid"
     done
+}
+
+# run_and_lose NAME SIGNAL WHO DELAY VICTIM...: a job with so many servers as count says loses some of them, after DELAY seconds each.
+# back: victims that start again a second later.
+back=()
+run_and_lose() {
+    local name=$1 signal=$2 who=$3 delay=$4 victim pid
+
+    shift 4
+    start_servers "$count"
+    begin_job "$name"
+    for victim in "$@"; do
+        sleep "$delay"
+        pid=${pids[victim]}
+        [ "$who" = supervisor ] || pid=$(children_of "$pid")
+        # shellcheck disable=SC2086 # a list
+        kill "-$signal" $pid
+    done
+    for victim in "${back[@]}"; do
+        sleep 1
+        start_server --aggregators 2 --listen "${addresses[victim]}"
+        pids+=("$server_pid")
+    done
+    end_job "$name" "$job_pid" $#
+    end_servers
 }
 
 test_kill() { run_and_lose kill KILL supervisor 1.37 1; }
 test_kill_data_process() { run_and_lose data KILL data_process 1.61 0; }
 test_stop() { run_and_lose stop STOP supervisor 1.29 2; }
 test_two() { run_and_lose two KILL supervisor 1.13 2 0; }
+
+# Two jobs use the server that dies.
+test_jobs() {
+    local first
+
+    start_servers 3
+    begin_job first
+    first=$job_pid
+    begin_job second
+    sleep 0.71
+    kill -KILL "${pids[1]}"
+    end_job first "$first" 1
+    end_job second "$job_pid" 1
+    end_servers
+}
 
 # Communicators are freed meanwhile.
 test_freed() {
@@ -159,9 +192,7 @@ test_rolling() {
     [ "$(grep -c '^rank [0-3]: .* 3 recoveries, 3 returns' "$tmp/rolling.log")" -eq 4 ] ||
         not_ok "rolling: not all ranks went on" "$tmp/rolling.log"
     has_all_servers rolling 3
-    for victim in 0 1 2; do
-        end_process "${pids[victim]}"
-    done
+    end_servers
 }
 
 [ $# -gt 0 ] || set -- "${all_tests[@]}"
