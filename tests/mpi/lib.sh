@@ -238,6 +238,12 @@ add_faults() {
 # shellcheck disable=SC2034 # for the tests
 cast=(multicast=udp multicast_interface=lo)
 
+# expect_nothing_left NAME: UCX warns of no message or request that was left at the end.
+expect_nothing_left() {
+    ! has_line "$tmp/$1.log" 'unexpected tag-receive descriptor|was not returned to mpool' ||
+        not_ok "$1: UCX warns of what is left" "$tmp/$1.log"
+}
+
 # expect_job NAME RANKS ...: run_job that has to succeed; its output stays in $tmp/NAME.log.
 expect_job() {
     local name=$1 status=0
@@ -246,7 +252,7 @@ expect_job() {
     run_job "$@" >"$tmp/$name.log" 2>&1 || status=$?
     [ "$status" -ne 124 ] || not_ok "$name: it did not end within ${TIME_LIMIT:-120} s: $*" "$tmp/$name.log"
     [ "$status" -eq 0 ] || not_ok "$name: status $status of: $*" "$tmp/$name.log"
-    ! has_line "$tmp/$name.log" 'unexpected tag-receive descriptor' || not_ok "$name: UCX warns of $*" "$tmp/$name.log"
+    expect_nothing_left "$name"
 }
 
 # start_job NAME RANKS ...: run_job in the background; sets job_pid.
