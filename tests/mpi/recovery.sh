@@ -54,6 +54,7 @@ end_job() {
         not_ok "$name: not all ranks went on after $lost losses" "$tmp/$name.log"
     has_line "$tmp/$name.log" "optcast: .*rank 0: $lost recoveries, .* us until all went on, [0-9]* bytes reduced again" ||
         not_ok "$name: the summary tells of no recovery" "$tmp/$name.log"
+    expect_nothing_left "$name"
 }
 
 end_servers() {
@@ -96,13 +97,15 @@ test_two() { run_and_lose two KILL supervisor 1.13 2 0; }
 
 # Two jobs use the server that dies.
 test_jobs() {
-    local first
+    local first seconds=12
 
     start_servers 3
     begin_job first
     first=$job_pid
+    seconds=6
     begin_job second
     sleep 0.71
+    is_alive "$first" || not_ok "jobs: the first one is over" "$tmp/first.log"
     kill -KILL "${pids[1]}"
     end_job first "$first" 1
     end_job second "$job_pid" 1
