@@ -24,6 +24,11 @@ tests_unit_test_lost_SOURCES = tests/unit/test_lost.c
 tests_unit_test_lost_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
 tests_unit_test_lost_LDADD = libocprotocol.la libocbase.la $(CMOCKA_LIBS)
 
+check_PROGRAMS += tests/unit/test_leave
+tests_unit_test_leave_SOURCES = tests/unit/test_leave.c
+tests_unit_test_leave_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
+tests_unit_test_leave_LDADD = libocclient.la $(CMOCKA_LIBS)
+
 check_PROGRAMS += tests/unit/test_promise
 tests_unit_test_promise_SOURCES = tests/unit/test_promise.c
 tests_unit_test_promise_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS)
