@@ -497,6 +497,17 @@ static char *words_of_close(oc_worker_t *worker)
     return words;
 }
 
+/* Until the beginning of a message of that tag is there. */
+static void wait_to_hold(uint64_t tag)
+{
+    uint64_t end = oc_clock_ns() + PATIENCE;
+
+    while (!oc_worker_holds(right, tag, ~0ull) && oc_clock_ns() < end) {
+        progress_both();
+    }
+    assert_true(oc_worker_holds(right, tag, ~0ull));
+}
+
 /* Messages that nobody receives: whole, in several segments, announced, here in part. UCX does not warn of them. */
 static void test_close_with_messages(void **state)
 {
@@ -509,9 +520,7 @@ static void test_close_with_messages(void **state)
     for (unsigned i = 0; i < 5; i++) {
         sent[i].transfer.done = on_done;
         (2 == i ? oc_send : oc_send_eager)(to_right, &sent[i].transfer, from, lengths[i], i);
-        while (!oc_worker_holds(right, i, ~0ull)) {
-            progress_both();
-        }
+        wait_to_hold(i);
         if (i < 4) {
             run_for(10 * OC_MILLISECOND);
         }
